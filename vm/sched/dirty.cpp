@@ -192,7 +192,7 @@ bool has_work_locked(Pool& pool) {
 
 // Takes p over from a scheduler, or hands it back, as soon as no thread holds p. False: p has been left
 // (Hold::leave()), and its state is unchanged.
-bool change_state(Process& p, uint32_t cleared, uint32_t set) {
+bool change_unless_left(Process& p, uint32_t cleared, uint32_t set) {
     for (;;) {
         // acquire: if p has been left, what end_dirty_process() did comes before finish_left_process().
         uint32_t old = p.state.load(std::memory_order_acquire);
@@ -209,7 +209,7 @@ bool change_state(Process& p, uint32_t cleared, uint32_t set) {
 }
 
 void run_one(Scheduler& s, Process& p, bool io) {
-    if (!change_state(p, kQueued, kRunning)) {
+    if (!change_unless_left(p, kQueued, kRunning)) {
         finish_left_process(p);
         return;
     }
@@ -242,7 +242,7 @@ void run_one(Scheduler& s, Process& p, bool io) {
     s.process = nullptr;
     p.scheduler = nullptr;
     p.x = nullptr;
-    if (change_state(p, kRunning | kDirty | kKept | kWaiting, kQueued)) {
+    if (change_unless_left(p, kRunning | kDirty | kKept | kWaiting, kQueued)) {
         enqueue_process(p);
     } else {
         finish_left_process(p);
@@ -499,8 +499,6 @@ void enqueue(Process& p) {
     push(pool.new_processes, &p, &Process::next_in_queue);
     wake(pool);
 }
-
-bool take_back(Process& p) { return change_state(p, kQueued | kDirty, kRunning); }
 
 void run(void (*job)(void*), void* data) {
     // Without schedulers (tests, the VM's end) the job keeps no process waiting.

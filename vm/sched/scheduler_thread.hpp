@@ -71,9 +71,6 @@ void start(int cpu, int io);
 bool stop();
 // A dirty scheduler is to run p.dirty_bif. p's state has kQueued and kDirty.
 void enqueue(Process& p);
-// The caller owns p again, whose state has kQueued and kDirty but which is not enqueued. Waits for a thread that holds
-// p (Hold). False: p has been left meanwhile (Hold::leave()).
-bool take_back(Process& p);
 uint64_t queued(bool io);
 // So many processes may run at once on dirty CPU schedulers.
 void set_online_cpu(int n);

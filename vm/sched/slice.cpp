@@ -26,16 +26,21 @@ using namespace process_state;
 constexpr int64_t kLongSlices = 25;   // where rereads of the code index are left out
 constexpr int64_t kSwitchCost = 100;  // reductions that a process switch counts for the timer check
 
+// Clears and sets bits of p's state in one step; returns what it was.
+uint32_t change_state(Process& p, uint32_t cleared, uint32_t set) {
+    // relaxed: the compare-exchange decides.
+    uint32_t old = p.state.load(std::memory_order_relaxed);
+    // seq_cst: acquires p from its last owner or releases it to the next, in one order with the looks of others.
+    while (!p.state.compare_exchange_weak(old, (old & ~cleared) | set, std::memory_order_seq_cst)) {
+    }
+    return old;
+}
+
 // The process gives up the thread and goes to the end of the queue. `cleared`: state bits to clear.
 void requeue(Process& p, uint32_t cleared) {
     p.scheduler = nullptr;
     p.x = nullptr;
-    // relaxed: the compare-exchange decides.
-    uint32_t old = p.state.load(std::memory_order_relaxed);
-    // seq_cst: hands p to the next owner (release), which takes it with its compare-exchange.
-    while (!p.state.compare_exchange_weak(old, (old & ~(kRunning | cleared)) | kQueued,
-                                          std::memory_order_seq_cst)) {
-    }
+    change_state(p, kRunning | cleared, kQueued);  // hands p to the next owner, which takes it in the same way
     enqueue_process(p);
 }
 
@@ -52,11 +57,7 @@ void go_idle(Process& p, uint32_t set, uint32_t cleared) {
         // seq_cst: see above; pairs with push_signal().
         if (p.mailbox.outer.load(std::memory_order_seq_cst) != nullptr || (old & reasons) != 0 ||
             p.deferred != nullptr) {
-            uint32_t now = old & ~kActive;
-            // seq_cst: as in requeue(). `set` keeps kWaiting.
-            while (!p.state.compare_exchange_weak(now, ((now & ~(kRunning | cleared)) | set | kQueued),
-                                                  std::memory_order_seq_cst)) {
-            }
+            change_state(p, kRunning | cleared, set | kQueued);  // as in requeue(); `set` keeps kWaiting
             enqueue_process(p);
             return;
         }
@@ -86,12 +87,14 @@ bool has_signal_of(const Process& p, IsMeant is_meant) {
 // Hands p to a dirty scheduler. It handles its signals first: it may be away for long, and processes wait for
 // answers to their requests. From kDirty on others look at p from outside instead (dirty_hold.hpp), and who sends an
 // exit signal has p looked at (end_if_dirty()). They push a signal, then look at the state; we set the state, then look
-// at the queue: so we see the signal, or they see kDirty. For a request that we see we take p back; for an exit signal
-// we do what its sender would have done a moment later. Other signals may stay, as those do that come from then on.
-// So only one who has asked while p was not dirty has p taken back, and others who send without end do not keep it here.
+// at the queue: so we see the signal, or they see kDirty. kHeld keeps them from taking signals out while we look.
+// For a request that we see we take p back; for an exit signal we do what its sender would have done a moment later.
+// Other signals may stay, as those do that come from then on. So only one who has asked while p was not dirty has p taken
+// back, and others who send without end do not keep it here.
 // A suspended process sleeps here until it is resumed; take_over() then finds Process::goes_dirty. False: a
 // signal ends p.
 bool go_dirty(SchedulerThread& s, Process& p) {
+    constexpr uint32_t kMine = kDirty | kQueued | kHeld;
     for (;;) {
         s.process = &p;
         if (MINIVM_UNLIKELY(p.deferred != nullptr)) {
@@ -110,28 +113,21 @@ bool go_dirty(SchedulerThread& s, Process& p) {
             go_idle(p, 0, 0);
             return true;
         }
-        p.scheduler = nullptr;
-        p.x = nullptr;
-        // relaxed: the compare-exchange decides.
-        uint32_t old = p.state.load(std::memory_order_relaxed);
-        // seq_cst: hands p to the dirty scheduler; see above.
-        while (!p.state.compare_exchange_weak(old, (old & ~kRunning) | kQueued | kDirty,
-                                              std::memory_order_seq_cst)) {
-        }
+        change_state(p, kRunning, kMine);  // hands p over, as said above
         if (MINIVM_LIKELY(!has_signal_of(p, [](SignalKind kind) { return kind == SignalKind::rpc; }))) {
-            if (MINIVM_UNLIKELY(has_signal_of(p, [](SignalKind kind) { return kind == SignalKind::exit; }))) {
+            const bool has_exit = has_signal_of(p, [](SignalKind kind) { return kind == SignalKind::exit; });
+            p.scheduler = nullptr;
+            p.x = nullptr;
+            // seq_cst: releases p to those who look at it from now on.
+            p.state.fetch_and(~kHeld, std::memory_order_seq_cst);
+            if (MINIVM_UNLIKELY(has_exit)) {
                 end_if_dirty(p);
             }
             s.gave_to_dirty = true;
             dirty::enqueue(p);
             return true;
         }
-        if (!dirty::take_back(p)) {
-            finish_left_process(p);
-            return true;
-        }
-        p.scheduler = &s;
-        p.x = s.x;
+        change_state(p, kMine, kRunning);  // nobody has had p meanwhile
     }
 }
 
@@ -174,13 +170,8 @@ void end_scheduled_out(SchedulerThread& s, Process& p) {
 
 // Takes p over and handles its signals. False: it runs no slice now; it sleeps, is queued elsewhere or has ended.
 bool take_over(SchedulerThread& s, Process& p) {
-    // relaxed: the compare-exchange decides.
-    uint32_t old = p.state.load(std::memory_order_relaxed);
-    // seq_cst: takes p over from its last owner (acquire), and clears kActive before we look at the
-    // signals (state.hpp).
-    while (!p.state.compare_exchange_weak(old, (old & ~(kQueued | kActive | kWoken)) | kRunning,
-                                          std::memory_order_seq_cst)) {
-    }
+    // Takes p over from its last owner, and clears kActive before we look at the signals (state.hpp).
+    const uint32_t old = change_state(p, kQueued | kActive | kWoken, kRunning);
     activity::set(Activity::emulator);
     p.scheduler = &s;
     p.x = s.x;
