@@ -1,4 +1,5 @@
 #include "trace/breakpoint.hpp"
+#include "trace/breakpoint_steps.hpp"
 
 #include "vm/code/code_index.hpp"
 #include "vm/code/loading.hpp"
@@ -526,28 +527,30 @@ Action& Change::of_bif(BifDef& bif) {
 }
 
 // A change on its way through thread progress.
-struct Change::Running {
+struct Change::Running : ChangeSteps<Change::Running> {
+    Running(std::vector<Breakpoint*> all, code_change::Operation* of, bool has_entries)
+        : touched(std::move(all)), op(of), any_entries(has_entries) {}
+
     std::vector<Breakpoint*> touched;
     code_change::Operation* op;
     const bool any_entries;  // among those touched
-    bool staged_entries = false;
+    void (*step)(void*) = nullptr;
 
     // Whether to arm b, as the staged half acts, or to disarm it, as the active half does not.
     static bool is_to_be(bool armed, const Breakpoint& b) {
         return b.armed != armed && b.acts[armed ? other_half() : 1 - other_half()] == armed;
     }
 
-    // Runs the step kStep after thread progress.
-    template <void (*kStep)(Running&)>
-    void next() {
-        after_progress<step<kStep>>(this, touched.size());
-    }
-    template <void (*kStep)(Running&)>
-    static void step(void* running) {
-        kStep(*static_cast<Running*>(running));
-    }
+    // ---- for ChangeSteps
 
-    // Stages the export entries that get a trace stub, or lose it. False: there are none.
+    void later(ChangeWait /*wait*/, void (*f)(void*), void* /*data: this*/) {
+        step = f;
+        after_progress<run_step>(this, touched.size());
+    }
+    static void run_step(void* running) {
+        auto* const r = static_cast<Running*>(running);
+        r->step(static_cast<ChangeSteps*>(r));
+    }
     bool stage_entries(bool on) {
         const auto wanted = [&](const Breakpoint* b) {
             return b->kind == Breakpoint::Kind::entry && is_to_be(on, *b);
@@ -564,8 +567,7 @@ struct Change::Running {
         }
         return true;
     }
-    // Arms or disarms code and BIFs. False: there are none to do.
-    bool arm_rest(bool on) {
+    bool arm(bool on) {
         std::vector<Breakpoint*> list;
         for (Breakpoint* b : touched) {
             if (b->kind != Breakpoint::Kind::entry && is_to_be(on, *b)) {
@@ -585,48 +587,14 @@ struct Change::Running {
         }
         return true;
     }
-
-    // All threads see the table and the staged halves now.
-    static void arm_new(Running& r) {
-        const bool armed = r.arm_rest(true);
-        r.staged_entries = r.stage_entries(true);
-        if (armed || r.staged_entries) {
-            r.next<switch_halves>();
-        } else {
-            switch_halves(r);
-        }
-    }
-    // All threads hit what is armed, and act by the half that was active: new breakpoints do nothing yet.
-    static void switch_halves(Running& r) {
-        if (r.staged_entries) {
-            code_index::commit_staging();
-        }
+    void commit_entries() { code_index::commit_staging(); }
+    void switch_halves() {
         // release: for readers that learn of it through memory.
         g_active_half.store(other_half(), std::memory_order_release);
-        r.next<disarm_gone>();
     }
-    // No thread acts by the former halves any more.
-    static void disarm_gone(Running& r) {
-        const bool disarmed = r.arm_rest(false);
-        r.staged_entries = r.stage_entries(false);
-        if (disarmed || r.staged_entries) {
-            r.next<consolidate>();
-        } else {
-            end(r);
-        }
-    }
-    // No thread hits what is disarmed any more.
-    static void consolidate(Running& r) {
-        if (r.staged_entries) {
-            code_index::commit_staging();
-            r.next<end>();
-        } else {
-            end(r);
-        }
-    }
-    static void end(Running& r) {
+    void finish() {
         auto gone = std::make_unique<std::vector<Breakpoint*>>();
-        for (Breakpoint* b : r.touched) {
+        for (Breakpoint* b : touched) {
             b->touched = false;
             note_everywhere(*b, active(*b).everywhere());
             if (b->armed) {
@@ -640,9 +608,9 @@ struct Change::Running {
             Changing().remove(std::move(gone), is_armed);
         }
         code_permission::release();
-        r.op->done();
-        r.op->release();
-        delete &r;
+        op->done();
+        op->release();
+        delete this;
     }
 };
 
@@ -658,11 +626,11 @@ void Change::apply(code_change::Operation* op) {
             note_everywhere(*b, true);
         }
     }
-    auto* r = new Running{std::move(touched_), op, any_entries};
+    auto* r = new Running(std::move(touched_), op, any_entries);
     if (any_new) {
         Changing().publish();
     }
-    r->next<Running::arm_new>();
+    r->begin();
 }
 
 // ---- new code -----------------------------------------------------------------------------------

@@ -1,480 +1,296 @@
-// A model of how breakpoints are set, changed and cleared, every interleaving of which is looked at
-// (trace/breakpoint.cpp; docs/protocols/tracing.md, "The sequence").
-//
-// One thread changes, a scheduler calls. Its reads are weak: a word may be what it was at the
-// scheduler's last full barrier, or anything written since; reads of one word never go back. Thread
-// progress is taken for what tests/vm/code/protocol_model_test.cpp shows of it: it has passed when
-// the scheduler has been at a quiescent point, which is such a barrier.
-//
-// A wait that follows nothing but steps with nothing to do is none: see the table of the document.
-//
-// Three functions: f and g have local breakpoints, e has one in its export entry, of which there
-// are three generations. The change sets all of them, changes what they do, clears them, and sets
-// them again. A fourth, h, is armed all the time: its calls look into the table that is replaced
-// meanwhile.
+// A model of how breakpoints are set, changed and cleared (docs/protocols/tracing.md, "The sequence"), in all schedules and with
+// weak memory. The sequence (trace/breakpoint_steps.hpp) is the code that the VM runs; what its steps do to code, entries and
+// tables, and what calls find there, is written down here. Thread progress is taken for what tests/vm/code/protocol_model_test.cpp
+// shows of it: all have been at a quiescent point. Each wait left out has to be missed.
+#include "tests/support/model/atomics.hpp"
+#include "tests/support/model/explorer.hpp"
+#include "tests/support/model/mutants.hpp"
+#include "trace/breakpoint_steps.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <cstring>
-#include <deque>
-#include <string>
-#include <unordered_set>
+#include <utility>
 
+namespace minivm {
 namespace {
 
-constexpr int kFunctions = 3;
-constexpr int kEntry = 2;                                                  // e
-constexpr int kBystander = 3;                                              // h
-constexpr unsigned kLocals = 1, kByEntry = 2, kOthers = 4, kAllCalls = 7;  // which are called
-constexpr int kWaits = 6;
-// What functions do after so many switches: 0 nothing.
-constexpr std::array<uint8_t, 5> kActions{0, 1, 2, 0, 3};
-constexpr int kChanges = kActions.size() - 1;
+using model::Atomic;
+using model::Data;
 
-// The shared words.
-enum Word : uint8_t {
-    kActive,                          // switches so far; the half is this mod 2
-    kCode,                            // commits of code so far; the generation is this mod 3
-    kHalf,                            // [function][half][word], two words each: an action
-    kArmed = kHalf + kFunctions * 4,  // f and g: the instruction
-    kTable = kArmed + 2,              // [function]: found
-    kEntries = kTable + kFunctions,   // [generation]: the commit that it belongs to
-    kVersion = kEntries + 3,          // of the table
-    kWords
+using trace::ChangeWait;
+
+// What a mutant leaves out: nothing, a wait, or the one after the change.
+constexpr int kNothing = -1, kOfFreed = -2;
+constexpr int number(ChangeWait wait) { return static_cast<int>(wait); }
+
+// f and g have breakpoints in their code, e has one in its export entry; h has one that no change is about.
+enum Function { f, g, e, h };
+constexpr int kAll = 15, kH = 1 << h;  // functions in a table
+enum class Calls { code, entry, others };
+// What f, g and e do before the first change and after each; 0: they have no breakpoint.
+constexpr int kActions[] = {0, 1, 2, 0, 3};
+// The changes of a world: the first of them, and how many.
+struct Changes {
+    int first, count;
 };
-constexpr uint8_t half_word(int function, int half, int word) {
-    return static_cast<uint8_t>(kHalf + function * 4 + half * 2 + word);
+constexpr Changes kSet{0, 1}, kChange{1, 1}, kClear{2, 1}, kEach{0, 4};
+
+// A thread changes, a scheduler calls.
+template <Changes kChanges, Calls kCalls, bool kEntries = true, int kLeftOut = kNothing>
+struct Breakpoints final : model::World, trace::ChangeSteps<Breakpoints<kChanges, kCalls, kEntries, kLeftOut>> {
+    static constexpr int kFirst = kActions[kChanges.first];
+    static constexpr int kSlices = 1 + 6 * kChanges.count;
+
+    // The breakpoints of f, g and e, which come and go together.
+    struct Three {
+        Data<int> alive{1, "breakpoint"};
+        Data<int> half[3][2]{{Data<int>(kFirst, "half"), Data<int>(kFirst, "half")},
+                             {Data<int>(kFirst, "half"), Data<int>(kFirst, "half")},
+                             {Data<int>(kFirst, "half"), Data<int>(kFirst, "half")}};
+    };
+    Three three[2];
+    Atomic<int> active{0};  // half
+    Atomic<int> code{0};    // index
+    Atomic<int> table{0};   // that was published last
+    Atomic<int> armed[2]{Atomic<int>(kFirst != 0), Atomic<int>(kFirst != 0)};
+    // By generation: whether e's entry leads to its stub.
+    Data<int> stub[3]{Data<int>(kFirst != 0, "entry"), Data<int>(0, "entry"), Data<int>(0, "entry")};
+    // Which functions are in it, by bits, and which Three; 0: it has been freed.
+    struct Table {
+        Data<int> functions{0, "table"};
+        int which = 0;
+    };
+    Table tables[4];
+
+    // The thread's own.
+    int done = 0, switches = 0, commits = 0, last_table = 0, of_now = 0;
+    bool any_armed = kFirst != 0, any_stub = kFirst != 0;
+    // Work after thread progress: of the change, and the freeing of what the last one took out.
+    struct Work {
+        void (*f)(void*) = nullptr;
+        void* data = nullptr;
+    };
+    Work next, freeing;
+    int dead_table = 0, dead = 0;
+
+    model::Mutex progress;
+    int quiescent_points = 0;  // so far; kAsleep: always
+    static constexpr int kAsleep = 90;
+
+    Breakpoints() { tables[0].functions = kFirst != 0 ? kAll : kH; }
+    unsigned threads() const override { return 2; }
+    uint64_t digest() const override {
+        return static_cast<uint64_t>(((last_table * 10 + commits) * 10 + switches) * 100 + quiescent_points);
+    }
+    int action(int change) const { return kActions[kChanges.first + change]; }
+
+    // ---- the change
+
+    void later(ChangeWait wait, void (*f)(void*), void* data) { later(number(wait), next, {f, data}); }
+    void later(int wait, Work& room, Work work) {
+        if (kLeftOut == wait) {
+            work.f(work.data);
+        } else {
+            room = work;
+        }
+    }
+    void publish(int functions) {
+        tables[++last_table].functions = functions;
+        tables[last_table].which = of_now;
+        table.store(last_table, std::memory_order_release);
+    }
+    bool is_to_be(bool on, bool is) const { return is != on && on == (action(done + 1) != 0); }
+    bool arm(bool on) {
+        if (!is_to_be(on, any_armed)) {
+            return false;
+        }
+        any_armed = on;
+        for (Atomic<int>& instruction : armed) {
+            instruction.store(on, std::memory_order_relaxed);
+        }
+        return true;
+    }
+    bool stage_entries(bool on) {
+        if (!kEntries || !is_to_be(on, any_stub)) {
+            return false;
+        }
+        any_stub = on;
+        stub[(commits + 1) % 3] = on;
+        return true;
+    }
+    void commit_entries() { code.store(++commits % 3, std::memory_order_relaxed); }
+    void switch_halves() { active.store(++switches % 2, std::memory_order_release); }
+    void finish() {
+        if (action(done + 1) != 0) {
+            for (auto& half : three[of_now].half) {
+                half[1 - switches % 2] = static_cast<int>(half[switches % 2]);
+            }
+        } else {
+            dead_table = last_table;
+            dead = of_now;
+            publish(kH);
+            later(kOfFreed, freeing, {[](void* data) { static_cast<Breakpoints*>(data)->free(); }, this});
+        }
+        if (++done < kChanges.count) {
+            change();
+        }
+    }
+    void free() {
+        tables[dead_table].functions = 0;
+        three[dead].alive = 0;
+    }
+    void change() {
+        const bool is_new = action(done) == 0;
+        of_now = is_new && done != 0 ? 1 : of_now;
+        for (auto& half : three[of_now].half) {
+            half[1 - switches % 2] = action(done + 1);
+            if (is_new) {
+                half[switches % 2] = 0;
+            }
+        }
+        if (is_new) {
+            publish(kAll);
+        }
+        this->begin();
+    }
+    void run_changes() {
+        change();
+        while (next.f != nullptr || freeing.f != nullptr) {
+            progress.lock();
+            const int wanted = std::min(quiescent_points + 1, kAsleep);
+            progress.unlock();
+            model::wait_until(quiescent_points, wanted);
+            progress.lock();
+            progress.unlock();
+            for (const Work& work : {std::exchange(freeing, {}), std::exchange(next, {})}) {
+                if (work.f != nullptr) {
+                    work.f(work.data);
+                }
+            }
+        }
+    }
+
+    // ---- calls
+
+    // The scheduler has acted as after some switch, not before that by which it has last acted.
+    void observe(int acted, int& seen) {
+        while (seen <= switches && action(seen) != acted) {
+            ++seen;
+        }
+        model::require(seen <= switches, "one function acts as before a switch, another as after it");
+    }
+    Three& look_up(Function function) {
+        const Table& t = tables[table.load(std::memory_order_acquire)];
+        const int functions = t.functions;
+        model::require(functions != 0, "a table is read that has been freed");
+        model::require((functions >> function & 1) != 0, "a function is armed that is not in the table");
+        return three[t.which];
+    }
+    int act(Function function) {
+        const Three& found = look_up(function);
+        model::require(found.alive == 1, "a breakpoint is used that has been freed");
+        return found.half[function][active.load(std::memory_order_relaxed)];
+    }
+    void call(Function function, int& seen) {
+        observe(armed[function].load(std::memory_order_relaxed) != 0 ? act(function) : 0, seen);
+    }
+    void pass(int points) {
+        progress.lock();
+        quiescent_points += points;
+        progress.unlock();
+    }
+    void run_calls() {
+        int seen = 0;
+        for (int slice = 0; slice < kSlices; slice++) {
+            if (kCalls == Calls::code) {
+                call(f, seen);
+                call(g, seen);
+                call(f, seen);
+            } else if (kCalls == Calls::others) {
+                look_up(h);
+            } else if (stub[code.load(std::memory_order_relaxed)] != 0) {
+                act(e);
+            }
+            pass(1);
+        }
+        pass(kAsleep - kSlices);
+    }
+    void run(unsigned thread) override {
+        if (thread == 0) {
+            run_calls();
+        } else {
+            run_changes();
+        }
+    }
+    void end() override { model::require(done == kChanges.count, "a change has not ended"); }
+};
+
+template <Changes kChanges, Calls kCalls, bool kEntries = true>
+void check_right(int max_preemptions) {
+    const model::Limits limits{.max_preemptions = max_preemptions};
+    const model::Result result = model::explore(model::make<Breakpoints<kChanges, kCalls, kEntries>>, limits);
+    CHECK(result.error == "");
+    CHECK(result.complete);
+    CHECK(result.states > 100);
+}
+template <Changes kChanges>
+void check_right(int max_preemptions) {
+    check_right<kChanges, Calls::code>(max_preemptions);
+    check_right<kChanges, Calls::entry>(max_preemptions);
+    check_right<kChanges, Calls::others>(max_preemptions);
+    check_right<kChanges, Calls::code, false>(max_preemptions);
+    check_right<kChanges, Calls::others, false>(max_preemptions);
+}
+template <Changes kChanges, Calls kCalls, int kLeftOut, bool kEntries = true>
+std::string error_of() {
+    const model::Limits limits{.max_preemptions = 4};
+    return model::explore(model::make<Breakpoints<kChanges, kCalls, kEntries, kLeftOut>>, limits).error;
+}
+void finds(const std::string& error, const char* what) {
+    INFO("wanted: " << what << "\n" << error);
+    CHECK(error.find(what) == 0);
 }
 
-struct State {
-    std::array<uint8_t, kWords> memory{};
-    std::array<uint16_t, kWords> possible{};  // what the scheduler may find: a bit a value
-    std::array<uint8_t, kFunctions> freed{};
-    std::array<uint8_t, 16> stub{};  // by commit of code: whether e's entry leads to its stub
-    uint8_t change = 0;              // finished ones
-    uint8_t step = 0;                // of the one under way
-    uint8_t tables_freed = 0;        // versions below
-    uint8_t passed = 0;  // the scheduler has been at a quiescent point since the wait began
-    // The scheduler.
-    uint8_t pc = 0;  // 0: between two calls
-    uint8_t callee = 0;
-    uint8_t seen = 0;   // by which switch it has last acted
-    uint8_t table = 0;  // version it looks into
-};
-
-class Model {
-public:
-    // kClears: the wait is left out only of changes that clear.
-    enum When : uint8_t { kAlways, kClears };
-    explicit Model(int left_out, unsigned calls = kAllCalls, bool entries = true,
-                   When when = kAlways)
-        : left_out_(left_out), calls_(calls), entries_(entries), when_(when) {}
-
-    // Empty: every state is right. Else what went wrong, with the steps that lead there.
-    std::string run() {
-        State first;
-        first.freed.fill(1);
-        barrier(first);
-        add(first, -1, "start");
-        for (size_t at = 0; at < states_.size() && error_.empty(); ++at) {
-            const State s = states_[at].state;
-            from_ = static_cast<int64_t>(at);
-            change(s);
-            call(s);
-        }
-        return error_;
-    }
-    size_t states() const { return states_.size(); }
-
-private:
-    struct Step {
-        State state;
-        int64_t from;
-        const char* what;
-    };
-
-    static void barrier(State& s) {
-        for (int w = 0; w < kWords; ++w) {
-            s.possible[w] = static_cast<uint16_t>(1u << s.memory[w]);
-        }
-    }
-    static void write(State& s, int word, uint8_t value) {
-        s.memory[word] = value;
-        s.possible[word] |= static_cast<uint16_t>(1u << value);
-    }
-    void add(const State& s, int64_t from, const char* what) {
-        std::string key(sizeof(State), '\0');
-        std::memcpy(key.data(), &s, sizeof(State));
-        if (seen_.insert(std::move(key)).second) {
-            states_.push_back({s, from, what});
-        }
-    }
-    void go(const State& s, const char* what) { add(s, from_, what); }
-    void fail(const std::string& why) {
-        if (!error_.empty()) {
-            return;
-        }
-        std::string path;
-        for (int64_t i = from_; i > 0; i = states_[static_cast<size_t>(i)].from) {
-            path.insert(0, std::string("  ") + states_[static_cast<size_t>(i)].what + "\n");
-        }
-        error_ = why + " after\n" + path;
-    }
-
-    // ---- who changes; each step is one write, or a wait
-
-    void wait(State s, int number, const char* what) {
-        const bool waits = number != left_out_ ||
-                           (when_ == kClears && kActions[s.change + 1u] != 0);
-        if (waits && s.passed == 0) {
-            return;
-        }
-        ++s.step;
-        s.passed = 0;
-        go(s, what);
-    }
-    void write_step(State s, int word, uint8_t value, const char* what) {
-        write(s, word, value);
-        ++s.step;
-        s.passed = 0;
-        go(s, what);
-    }
-    static void stage_entry(State& s, bool stub) {
-        const auto next = static_cast<uint8_t>(s.memory[kCode] + 1);
-        write(s, kEntries + next % 3, next);
-        s.stub[next] = stub ? 1 : 0;
-    }
-    void change(State s) {
-        if (s.change >= kChanges) {
-            return;
-        }
-        const uint8_t wanted = kActions[s.change + 1u];
-        const bool fresh = kActions[s.change] == 0;
-        const bool clears = wanted == 0;
-        const int other = 1 - s.memory[kActive] % 2;
-        const auto skip = [&] {
-            ++s.step;
-            go(s, "change: nothing to do");
-        };
-        switch (s.step) {
-            case 0:
-            case 1:
-            case 2:
-            case 3:
-            case 4:
-            case 5:  // the staged halves, word by word
-                if (fresh) {
-                    s.freed[s.step / 2u] = 0;
-                }
-                write_step(s, half_word(s.step / 2, other, s.step % 2), wanted,
-                           "change: stages a half");
-                break;
-            case 6:
-            case 7:
-            case 8:
-                write_step(s, kTable + s.step - 6, 1, "change: publishes the table");
-                break;
-            case 9:
-                fresh ? write_step(s, kVersion, static_cast<uint8_t>(s.memory[kVersion] + 1),
-                                   "change: publishes the table as a whole")
-                      : skip();
-                break;
-            case 10:
-                wait(s, 1, "change: progress 1");
-                break;
-            case 11:
-            case 12:
-                s.tables_freed = s.memory[kVersion];
-                fresh ? write_step(s, kArmed + s.step - 11, 1, "change: arms") : skip();
-                break;
-            case 13:
-                if (fresh && entries_) {
-                    stage_entry(s, true);
-                    s.passed = 0;
-                    ++s.step;
-                    go(s, "change: stages the entry");
-                } else {
-                    skip();
-                }
-                break;
-            case 14:
-                fresh ? wait(s, 2, "change: progress 2") : skip();
-                break;
-            case 15:
-                fresh && entries_ ? write_step(s, kCode, static_cast<uint8_t>(s.memory[kCode] + 1),
-                                               "change: commits the entry")
-                                  : skip();
-                break;
-            case 16:
-                write_step(s, kActive, static_cast<uint8_t>(s.memory[kActive] + 1),
-                           "change: switches the halves");
-                break;
-            case 17:
-                wait(s, 3, "change: progress 3");
-                break;
-            case 18:
-            case 19:
-                clears ? write_step(s, kArmed + s.step - 18, 0, "change: disarms") : skip();
-                break;
-            case 20:
-                if (clears && entries_) {
-                    stage_entry(s, false);
-                    s.passed = 0;
-                    ++s.step;
-                    go(s, "change: stages the entry without stub");
-                } else {
-                    skip();
-                }
-                break;
-            case 21:
-                clears ? wait(s, 4, "change: progress 4") : skip();
-                break;
-            case 22:
-                clears && entries_ ? write_step(s, kCode, static_cast<uint8_t>(s.memory[kCode] + 1),
-                                                "change: commits the entry without stub")
-                                   : skip();
-                break;
-            case 23:
-                clears && entries_ ? wait(s, 5, "change: progress 5") : skip();
-                break;
-            case 24:
-            case 25:
-            case 26:
-            case 27:
-            case 28:
-            case 29:  // both halves alike
-                write_step(s, half_word((s.step - 24) / 2, other, (s.step - 24) % 2), wanted,
-                           "change: makes the halves alike");
-                break;
-            case 30:
-            case 31:
-            case 32:
-                clears ? write_step(s, kTable + s.step - 30, 0, "change: takes out of the table")
-                       : skip();
-                break;
-            case 33:
-                clears ? write_step(s, kVersion, static_cast<uint8_t>(s.memory[kVersion] + 1),
-                                    "change: publishes the table as a whole")
-                       : skip();
-                break;
-            case 34:
-                wait(s, 6, "change: progress 6");
-                break;
-            default:
-                if (clears) {
-                    s.freed.fill(1);
-                }
-                s.tables_freed = s.memory[kVersion];
-                s.step = 0;
-                ++s.change;
-                go(s, "change: is done");
-                break;
-        }
-    }
-
-    // ---- the scheduler
-
-    // Each value that a read may give.
-    template <typename F>
-    static void read(const State& s, int word, F with) {
-        for (uint8_t value = 0; value < 16; ++value) {
-            if ((s.possible[word] >> value & 1) != 0) {
-                State t = s;
-                // Later writes may still come, earlier ones do not come back; and what has been
-                // found is what is there if nothing else has been written since.
-                uint16_t later = t.possible[word];
-                if (word == kActive || word == kCode || word == kVersion) {
-                    later = static_cast<uint16_t>(later & ~((1u << value) - 1));
-                } else if (value == s.memory[word]) {
-                    later = static_cast<uint16_t>(1u << value);
-                }
-                t.possible[word] = later;
-                with(t, value);
-            }
-        }
-    }
-    static bool surely(const State& s, int word, uint8_t value) {
-        return s.possible[word] == static_cast<uint16_t>(1u << value);
-    }
-
-    // The scheduler has acted as after some switch: there has to be one, not before the last it
-    // acted by.
-    void observe(State s, uint8_t action, const char* what) {
-        s.pc = 0;
-        if (s.callee != kEntry) {
-            uint8_t version = s.seen;
-            while (version <= s.memory[kActive] && kActions[version] != action) {
-                ++version;
-            }
-            if (version > s.memory[kActive]) {
-                fail("one function acts as after switch " + std::to_string(s.seen) + " of " +
-                     std::to_string(s.memory[kActive]) + ", another by action " +
-                     std::to_string(action));
-                return;
-            }
-            s.seen = version;
-        }
-        s.callee = 0;
-        go(s, what);
-    }
-
-    void call(const State& s) {
-        switch (s.pc) {
-            case 0: {
-                State q = s;
-                barrier(q);
-                q.passed = 1;
-                go(q, "scheduler: quiescent");
-                for (uint8_t callee = 0; callee < kEntry && (calls_ & kLocals) != 0; ++callee) {
-                    read(s, kArmed + callee, [&](State t, uint8_t armed) {
-                        t.callee = callee;
-                        if (armed == 0) {
-                            observe(t, 0,
-                                    callee == 0 ? "scheduler: calls f, which is not armed"
-                                                : "scheduler: calls g, which is not armed");
-                            return;
-                        }
-                        t.pc = 1;
-                        go(t, callee == 0 ? "scheduler: calls f, which is armed"
-                                          : "scheduler: calls g, which is armed");
-                    });
-                }
-                if ((calls_ & kOthers) != 0) {
-                    read(s, kVersion, [&](State t, uint8_t version) {
-                        t.table = version;
-                        t.callee = kBystander;
-                        t.pc = 1;
-                        go(t, "scheduler: calls h, takes the table");
-                    });
-                }
-                if ((calls_ & kByEntry) == 0) {
-                    break;
-                }
-                read(s, kCode, [&](State t, uint8_t code) {
-                    if (!surely(t, kEntries + code % 3, code) && code != 0) {
-                        fail("a reader of commit " + std::to_string(code) +
-                             " may find the entry of another");
-                        return;
-                    }
-                    t.callee = kEntry;
-                    if (t.stub[code] == 0) {
-                        observe(t, 0, "scheduler: calls e by its entry");
-                        return;
-                    }
-                    t.pc = 1;
-                    go(t, "scheduler: calls e by its stub");
-                });
-                break;
-            }
-            case 1: {  // looks for the breakpoint
-                if (s.callee == kBystander) {
-                    if (s.table < s.tables_freed) {
-                        fail("a table is read that has been freed");
-                        return;
-                    }
-                    State t = s;
-                    t.pc = t.callee = t.table = 0;
-                    go(t, "scheduler: has looked into the table");
-                    break;
-                }
-                if (!surely(s, kTable + s.callee, 1)) {
-                    fail("a function is armed that may not be in the table");
-                    return;
-                }
-                State t = s;
-                t.pc = 2;
-                go(t, "scheduler: finds the breakpoint");
-                break;
-            }
-            default:  // acts by it
-                if (s.freed[s.callee] != 0) {
-                    fail("a breakpoint is used that has been freed");
-                    return;
-                }
-                read(s, kActive, [&](State t, uint8_t active) {
-                    const uint16_t a = t.possible[half_word(t.callee, active % 2, 0)];
-                    const uint16_t b = t.possible[half_word(t.callee, active % 2, 1)];
-                    if (a != b || (a & (a - 1)) != 0) {
-                        fail("a half is read that is being written");
-                        return;
-                    }
-                    uint8_t action = 0;
-                    while ((a >> action & 1) == 0) {
-                        ++action;
-                    }
-                    observe(t, action, "scheduler: acts");
-                });
-                break;
-        }
-    }
-
-    const int left_out_;
-    const unsigned calls_;
-    const bool entries_;  // the change is also one of the entry
-    const When when_;
-    int64_t from_ = 0;
-    std::deque<Step> states_;
-    std::unordered_set<std::string> seen_;
-    std::string error_;
-};
+constexpr char kNotFound[] = "a function is armed that is not in the table";
+constexpr char kNotAsOne[] = "one function acts as before a switch, another as after it";
+constexpr char kTorn[] = "data ";
 
 }  // namespace
 
 TEST_CASE("model: breakpoints are set, changed and cleared as one, and none is used that is gone") {
-    Model model(0);
-    CHECK(model.run() == "");
-    CHECK(model.states() > 1000);
+    check_right<kSet>(3);
+    check_right<kChange>(3);
+    check_right<kClear>(3);
+    check_right<kEach>(1);
+}
+
+// Run by hand: minivm_tests "[model]".
+TEST_CASE("model: breakpoints, more schedules", "[.][model]") {
+    check_right<kSet>(5);
+    check_right<kChange>(5);
+    check_right<kClear>(5);
+    check_right<kEach>(2);
 }
 
 TEST_CASE("model: leaving out any one wait of the breakpoint sequence goes wrong") {
-    constexpr struct {
-        unsigned calls;
-        const char* reason;
-    } kReasons[kWaits] = {
-        {kLocals, "may not be in the table"},     // an armed function is not found
-        {kLocals, "one function acts as after"},  // switched before all are armed
-        {kLocals, "a half is read that is being written"},  // by one that acts by the former half
-        {kByEntry, "may find the entry of another"},  // committed before everybody sees it
-        {kByEntry, "may not be in the table"},        // taken out under one by the former entry
-        {kOthers, "a table is read that has been freed"},  // others still look into it
-    };
-    for (int wait = 1; wait <= kWaits; ++wait) {
-        const auto& [calls, reason] = kReasons[wait - 1];
-        INFO("wait " << wait);
-        const std::string error = Model(wait, calls).run();
-        INFO(error);
-        CHECK(error.find(reason) != std::string::npos);
-        CHECK(Model(0, calls).run() == "");
-    }
+    finds(error_of<kSet, Calls::code, number(ChangeWait::before_arming)>(), kNotFound);
+    finds(error_of<kSet, Calls::code, number(ChangeWait::before_switching)>(), kNotAsOne);
+    finds(error_of<kSet, Calls::entry, number(ChangeWait::before_switching)>(), kTorn);
+    finds(error_of<kChange, Calls::code, number(ChangeWait::before_disarming)>(), kTorn);  // a half
+    finds(error_of<kClear, Calls::code, number(ChangeWait::before_disarming)>(), kNotAsOne);
+    finds(error_of<kClear, Calls::entry, number(ChangeWait::before_withdrawing)>(), kTorn);  // its entry
+    finds(error_of<kClear, Calls::entry, number(ChangeWait::before_removing)>(), kNotFound);
+    finds(error_of<kClear, Calls::others, kOfFreed>(), kTorn);  // the table
 }
 
-TEST_CASE("model: a function is not disarmed under one that acts by the former half") {
-    const std::string error = Model(3, kLocals, true, Model::kClears).run();
-    INFO(error);
-    CHECK(error.find("one function acts as after") != std::string::npos);
+TEST_CASE("model: breakpoints of code alone need each wait but that for entries") {
+    finds(error_of<kSet, Calls::code, number(ChangeWait::before_arming), false>(), kNotFound);
+    finds(error_of<kSet, Calls::code, number(ChangeWait::before_switching), false>(), kNotAsOne);
+    finds(error_of<kChange, Calls::code, number(ChangeWait::before_disarming), false>(), kTorn);
+    finds(error_of<kClear, Calls::code, number(ChangeWait::before_withdrawing), false>(), kNotFound);
+    CHECK(error_of<kClear, Calls::code, number(ChangeWait::before_removing), false>() == "");
+    finds(error_of<kClear, Calls::others, kOfFreed, false>(), kTorn);
 }
 
-TEST_CASE("model: changes of code alone go without the wait for entries, and without no other") {
-    constexpr unsigned kCalls = kLocals | kOthers;
-    CHECK(Model(0, kCalls, false).run() == "");
-    CHECK(Model(5, kCalls, false).run() == "");  // which is none
-    constexpr struct {
-        int wait;
-        unsigned calls;
-        const char* reason;
-    } kReasons[] = {
-        {1, kLocals, "may not be in the table"},
-        {2, kLocals, "one function acts as after"},
-        {3, kLocals, "a half is read that is being written"},
-        {4, kLocals, "may not be in the table"},
-        {6, kOthers, "a table is read that has been freed"},
-    };
-    for (const auto& [wait, calls, reason] : kReasons) {
-        INFO("wait " << wait);
-        const std::string error = Model(wait, calls, false).run();
-        INFO(error);
-        CHECK(error.find(reason) != std::string::npos);
-    }
-}
+}  // namespace minivm
