@@ -235,9 +235,9 @@ void run_one(Scheduler& s, Process& p, bool io) {
     p.dirty_ok = is_value(result);
     if (p.dirty_ok) {
         save_x_registers(p, &result, 1);
-    } else if (p.outcome == BifOutcome::trap || p.outcome == BifOutcome::yield ||
-               p.outcome == BifOutcome::wait) {
-        save_x_registers(p, s.x, p.trap_export->arity);
+    } else if (p.outcome == BifOutcome::trap || p.outcome == BifOutcome::yield || p.outcome == BifOutcome::wait ||
+               p.outcome == BifOutcome::trap_fun) {
+        save_x_registers(p, s.x, trap_live(p));
     }
     s.process = nullptr;
     p.scheduler = nullptr;
