@@ -2,6 +2,7 @@
 #include "vm/instr/bif_def.hpp"
 #include "vm/nif/api.hpp"
 #include "vm/nif/library.hpp"
+#include "vm/process/posix.hpp"
 #include "vm/sched/scheduler.hpp"
 #include "vm/util/environment.hpp"
 #include "vm/util/otp_release.hpp"
@@ -315,6 +316,59 @@ void enif_system_info(SystemInfo* out, size_t size) {
     info.dirty_scheduler_support = 1;
     std::memcpy(static_cast<void*>(out), &info, size < sizeof info ? size : sizeof info);
 }
+
+// ---- what erl_driver.h has for every thread -------------------------------------------------------
+
+// Libraries of NIFs use these as well (bitcask: erl_errno_id), because OTP's emulator has them. Those of ports are missing:
+// there are no linked-in drivers.
+char* erl_errno_id(int error) {
+    return const_cast<char*>(posix_error_name(error));
+}
+int erl_drv_putenv(const char* key, char* value) {
+    const std::lock_guard lock(environment_lock());
+    return setenv(key, value, 1);
+}
+
+#define SAME(driver_name, nif_name) decltype(nif_name) driver_name __attribute__((alias(#nif_name)));
+SAME(driver_alloc, enif_alloc)
+SAME(driver_realloc, enif_realloc)
+SAME(driver_free, enif_free)
+SAME(driver_system_info, enif_system_info)
+SAME(erl_drv_cond_broadcast, enif_cond_broadcast)
+SAME(erl_drv_cond_create, enif_cond_create)
+SAME(erl_drv_cond_destroy, enif_cond_destroy)
+SAME(erl_drv_cond_name, enif_cond_name)
+SAME(erl_drv_cond_signal, enif_cond_signal)
+SAME(erl_drv_cond_wait, enif_cond_wait)
+SAME(erl_drv_equal_tids, enif_equal_tids)
+SAME(erl_drv_getenv, enif_getenv)
+SAME(erl_drv_mutex_create, enif_mutex_create)
+SAME(erl_drv_mutex_destroy, enif_mutex_destroy)
+SAME(erl_drv_mutex_lock, enif_mutex_lock)
+SAME(erl_drv_mutex_name, enif_mutex_name)
+SAME(erl_drv_mutex_trylock, enif_mutex_trylock)
+SAME(erl_drv_mutex_unlock, enif_mutex_unlock)
+SAME(erl_drv_rwlock_create, enif_rwlock_create)
+SAME(erl_drv_rwlock_destroy, enif_rwlock_destroy)
+SAME(erl_drv_rwlock_name, enif_rwlock_name)
+SAME(erl_drv_rwlock_rlock, enif_rwlock_rlock)
+SAME(erl_drv_rwlock_runlock, enif_rwlock_runlock)
+SAME(erl_drv_rwlock_rwlock, enif_rwlock_rwlock)
+SAME(erl_drv_rwlock_rwunlock, enif_rwlock_rwunlock)
+SAME(erl_drv_rwlock_tryrlock, enif_rwlock_tryrlock)
+SAME(erl_drv_rwlock_tryrwlock, enif_rwlock_tryrwlock)
+SAME(erl_drv_thread_create, enif_thread_create)
+SAME(erl_drv_thread_exit, enif_thread_exit)
+SAME(erl_drv_thread_join, enif_thread_join)
+SAME(erl_drv_thread_name, enif_thread_name)
+SAME(erl_drv_thread_opts_create, enif_thread_opts_create)
+SAME(erl_drv_thread_opts_destroy, enif_thread_opts_destroy)
+SAME(erl_drv_thread_self, enif_thread_self)
+SAME(erl_drv_tsd_get, enif_tsd_get)
+SAME(erl_drv_tsd_key_create, enif_tsd_key_create)
+SAME(erl_drv_tsd_key_destroy, enif_tsd_key_destroy)
+SAME(erl_drv_tsd_set, enif_tsd_set)
+#undef SAME
 
 }  // extern "C"
 

@@ -146,13 +146,17 @@ constexpr ErrorName kErrorNames[] = {
 
 }  // namespace
 
-Term posix_error_atom(int error_number) {
+const char* posix_error_name(int error_number) {
     for (const ErrorName& e : kErrorNames) {
         if (e.number == error_number) {
-            return atom_table::intern(e.text);
+            return e.text;
         }
     }
-    return atom_table::intern("unknown");
+    return "unknown";
+}
+
+Term posix_error_atom(int error_number) {
+    return atom_table::intern(posix_error_name(error_number));
 }
 
 bool is_descriptor_of_program(int64_t descriptor) {

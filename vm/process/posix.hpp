@@ -9,6 +9,7 @@
 namespace minivm {
 
 // enoent for ENOENT and so on, as erl_posix_msg knows them; `unknown` for what it does not.
+const char* posix_error_name(int error_number);
 Term posix_error_atom(int error_number);
 // {error, enoent}
 Term posix_error(Process& p, int error_number);
