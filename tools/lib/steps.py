@@ -5,6 +5,7 @@
     tools/lib/steps.py run PRESET STEP            runs one in place of itself; what tests/skip.list leaves out is told first
     tools/lib/steps.py command PRESET STEP        prints what that would run
     tools/lib/steps.py docs                       the table of docs/testing.md, as Markdown
+    tools/lib/steps.py sanitized COMMAND...       runs a command in place of itself with what sanitizers are told in the check
 
 FUZZ_SECONDS (default 15) is the time that each fuzzer and the generated programs get, FUZZ_SEED is what they begin
 from (default: from the commit, so that its check can be repeated).
@@ -157,6 +158,13 @@ def docs(table):
     return "\n".join(rows) + "\n"
 
 
+def run(command):
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        sys.exit("%s: %s" % (command[0], error.strerror))
+
+
 def main():
     for name, value in SANITIZERS.items():
         os.environ.setdefault(name, value)
@@ -176,11 +184,10 @@ def main():
                     print("left out by tests/skip.list: %s: %s" % (name, reason))
             print("$ " + shlex.join(command), flush=True)
             os.chdir(ROOT)
-            try:
-                os.execvp(command[0], command)
-            except OSError as error:
-                sys.exit("%s: %s" % (command[0], error.strerror))
+            run(command)
         print(shlex.join(command))
+    elif what == "sanitized" and rest:
+        run(rest)
     elif what == "docs":
         print(docs(table), end="")
     else:
