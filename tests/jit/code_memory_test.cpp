@@ -487,8 +487,13 @@ TEST_CASE("no mapping is writable and executable while code is loaded and patche
     size_t seen_writable = 0;
     size_t seen_executable = 0;
     size_t offences = 0;
-    constexpr uint64_t kLoads = 20;  // on a busy machine others may need more looks for that
-    for (int reads = 0; reads < 100 || loads.load() <= kLoads; reads++) {
+    // On a busy machine the loaders may start late: every look may fall before their first block.
+    constexpr uint64_t kLoads = 20;
+    constexpr int kMostReads = 100'000;
+    const auto seen_enough = [&] {
+        return seen_writable > 0 && seen_executable > 0 && loads.load() > kLoads;
+    };
+    for (int reads = 0; reads < 100 || (!seen_enough() && reads < kMostReads); reads++) {
         for (const Mapping& mapping : mappings()) {
             offences += mapping.has('w') && mapping.has('x');
             if (mapping.is_code_memory()) {
