@@ -26,11 +26,10 @@ sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 Step = collections.namedtuple("Step", "preset name is_quick is_beside seconds command")
 # Sanitizers: stop at the first error, say where. What is too much to allocate is none, as without them: natives are told.
-# A native function that calls exit() ends the VM with all of its threads; those that have ended by then are no error.
 SANITIZERS = {
     "ASAN_OPTIONS": "abort_on_error=0:detect_stack_use_after_return=1:allocator_may_return_null=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
-    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:allocator_may_return_null=1:report_thread_leaks=0"}
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:allocator_may_return_null=1"}
 
 
 class Table:
